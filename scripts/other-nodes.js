@@ -3,22 +3,24 @@
  * `npm run test:nodes`, or `npm run test:nodes -- 22` for one of them.
  */
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
 const vitest = join(root, 'node_modules/vitest/vitest.mjs');
 
-/** The start of the example, web processes, an ONNX model on threads, a worker on Redis, the proxy, the package. */
-const SYSTEM_TESTS = [
-  'packages/cli/test/system/serve-start',
-  'packages/cli/test/system/serve-workers',
-  'packages/cli/test/system/worker.test',
-  'packages/cli/test/system/proxy.test',
-  'packages/runners/test/system/onnx-model',
-  'test/system/packaging',
-];
+/** The example with its ONNX models, a worker on Redis, the proxy. */
+const SYSTEM_TESTS = ['serve-start', 'worker.test', 'proxy.test'].map(
+  (name) => `packages/cli/test/system/${name}`,
+);
+
+/** Without the simulations of the arena: half of the time, for computations that use nothing of Node. */
+const UNIT_TESTS = ['packages', 'packages/integrations'].flatMap((group) =>
+  readdirSync(join(root, group), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory() && !['arena', 'integrations'].includes(entry.name))
+    .map(({ name }) => `${group}/${name}/`),
+);
 
 const [only] = process.argv.slice(2);
 for (const version of ['22', '24'].filter((one) => only === undefined || one === only)) {
@@ -30,7 +32,7 @@ for (const version of ['22', '24'].filter((one) => only === undefined || one ===
   }
   console.log(`Node ${version}`);
   for (const args of [
-    ['--project', 'unit'],
+    ['--project', 'unit', ...UNIT_TESTS],
     ['--project', 'system', ...SYSTEM_TESTS],
   ]) {
     const { status } = spawnSync(node, [vitest, 'run', '--reporter', 'dot', ...args], {

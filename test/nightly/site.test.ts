@@ -1,0 +1,2 @@
+/** Every page of the site in a browser. */
+import '../system/site.test.js';
