@@ -324,6 +324,15 @@ describe('the command', () => {
       expect(failure.code).toBe(1);
       expect(failure.stderr).toContain('npm install --ignore-scripts onnxruntime-node@1.30');
 
+      // Root cause: an installed runtime that could not be loaded was reported as missing.
+      const broken = join(project, 'node_modules/onnxruntime-node');
+      mkdirSync(broken);
+      writeFileSync(join(broken, 'package.json'), '{ "main": "index.js" }');
+      writeFileSync(join(broken, 'index.js'), "throw new Error('no library for this platform');");
+      const unloaded = await run(process.execPath, options, { cwd: elsewhere }).catch((error) => error);
+      expect(unloaded.stderr).toContain('cannot be loaded: no library for this platform');
+      rmSync(broken, { recursive: true });
+
       // A command of the whole machine, and a project with the runtime.
       mkdirSync(join(elsewhere, 'node_modules'));
       for (const name of ['onnxruntime-node', 'onnxruntime-common'])

@@ -30,7 +30,9 @@ if (runtime !== undefined && session !== undefined) serve(runtime, session);
 async function loadRuntime(): Promise<Runtime> {
   try {
     return await import('onnxruntime-node');
-  } catch {
+  } catch (error) {
+    // ERR_MODULE_NOT_FOUND of Node, MODULE_NOT_FOUND of Yarn's loader. An installed one that fails is reported itself.
+    if (!/MODULE_NOT_FOUND$/.test(String((error as NodeJS.ErrnoException).code))) throw error;
     const { resolve } = createRequire(join(process.cwd(), 'package.json'));
     return import(pathToFileURL(resolve('onnxruntime-node')).href);
   }
